@@ -16,6 +16,20 @@ renditions: [{height: 90}, {height: 180}, {height: 270}, {height: 360}]
 on_demand: {above: 270}
 `;
 
+/** Checks that the lists of a narrow player are whole within the screen, and the texts for what is chosen within them. */
+async function checkLists(page) {
+  const cut = await post(page).locator(".player-choice").evaluateAll((lists) => lists.flatMap((list) => {
+    const text = list.querySelector(".player-short");
+    const [box, inner] = [list.getBoundingClientRect(), document.createRange()];
+    inner.selectNodeContents(text);
+    const shown = inner.getBoundingClientRect();
+    const isWhole = shown.width > 0 && shown.left >= box.left && shown.right <= box.right && box.left >= 0 && box.right <= innerWidth && text.scrollWidth <= text.clientWidth && box.width >= 44 && box.height >= 44;
+    return isWhole ? [] : [`${text.textContent} from ${shown.left} to ${shown.right}, in a list from ${box.left} to ${box.right}`];
+  }));
+  assert.deepEqual(cut, []);
+  return post(page).locator(".player-short").allTextContents();
+}
+
 /** Waits until something is so. */
 async function until(what, isSo) {
   for (const ends = Date.now() + mostMs; !(await isSo()); ) {
@@ -172,6 +186,7 @@ async function scenario(w, folder) {
   await play(l);
   assert.deepEqual(await qualities(l), [["自动", "360p（正在生成）", "270p", "180p", "90p"], "自动"]);
   await show(w, l, "98-renditions-prepared-phone");
+  assert.deepEqual(await checkLists(l), ["0.1×", "自动"]);
 
   w.step("when it is there, it plays from where the viewer was");
   await playAgain(a);
@@ -197,6 +212,7 @@ async function scenario(w, folder) {
   await post(l).getByRole("alert").waitFor({ state: "detached" });
   assert.deepEqual((await qualities(l))[1], "360p");
   await show(w, l, "98-renditions-phone");
+  assert.deepEqual(await checkLists(l), ["0.1×", "360p"]);
 
   w.step("operators see the rendition that was encoded");
   const chinese = await consolePage(w, server, "wei", video, { locale: "zh-CN", viewport: phone, hasTouch: true, isMobile: true }, ["视频", "视频 ID", "查看"]);

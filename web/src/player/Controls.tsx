@@ -51,7 +51,7 @@ export function Controls({ control, engine, subtitles, renditions, onRequest, du
           <input type="range" min={0} max={1} step={0.05} value={isSilent ? 0 : volume} aria-label={t("volume")} onChange={(e) => setVolume(e.target.valueAsNumber)} />
         </span>
         <time>{length(at * 1_000)} / {length(duration * 1_000)}</time>
-        <SpeedChoice speed={speed} onChoose={setSpeed} />
+        <Choice short={`${speed}×`}><SpeedChoice speed={speed} onChoose={setSpeed} /></Choice>
         {subtitles.list.length > 0 && <SubtitlesChoice subtitles={subtitles} />}
         {engine.levels.length + onDemand(renditions).length > 1 && <Quality engine={engine} renditions={renditions} onRequest={onRequest} />}
         {onPictureInPicture && <Button label={t("pictureInPicture")} className="player-pip" onClick={onPictureInPicture}><PictureInPictureIcon /></Button>}
@@ -71,22 +71,31 @@ function Quality({ engine: { levels, level, chosen, choose }, renditions, onRequ
   };
   const now = level && chosen === undefined ? t("qualityAutoNow", { name: nameOfLevel(level, renditions) }) : t("qualityAuto");
   return (
-    <select aria-label={t("quality")} value={chosen ?? ""} onChange={(e) => chose(e.target.value === "" ? undefined : Number(e.target.value))} data-testid="player-quality">
-      <option value="">{now}</option>
-      {missing.map((r) => <option key={r.height} value={r.height}>{t(r.requested ? "qualityRequested" : "qualityOnDemand", { name: r.name })}</option>)}
-      {[...levels].reverse().map((l) => <option key={l.height} value={l.height}>{nameOfLevel(l, renditions)}</option>)}
-    </select>
+    <Choice short={chosen === undefined ? t("qualityAuto") : (missing.find((m) => m.height === chosen)?.name ?? `${chosen}p`)}>
+      <select aria-label={t("quality")} value={chosen ?? ""} onChange={(e) => chose(e.target.value === "" ? undefined : Number(e.target.value))} data-testid="player-quality">
+        <option value="">{now}</option>
+        {missing.map((r) => <option key={r.height} value={r.height}>{t(r.requested ? "qualityRequested" : "qualityOnDemand", { name: r.name })}</option>)}
+        {[...levels].reverse().map((l) => <option key={l.height} value={l.height}>{nameOfLevel(l, renditions)}</option>)}
+      </select>
+    </Choice>
   );
 }
 
 function SubtitlesChoice({ subtitles: { list, language, choose } }: { subtitles: Subtitles }) {
   const t = useText();
   return (
-    <select aria-label={t("subtitles")} title={t("subtitlesKey")} value={language ?? ""} onChange={(e) => choose(e.target.value === "" ? undefined : e.target.value)} data-testid="player-subtitles">
-      <option value="">{t("subtitlesOff")}</option>
-      {list.map((s) => <option key={s.language} value={s.language} lang={s.language}>{s.label}</option>)}
-    </select>
+    <Choice short={<span className={language === undefined ? "player-cc off" : "player-cc"}>CC</span>}>
+      <select aria-label={t("subtitles")} title={t("subtitlesKey")} value={language ?? ""} onChange={(e) => choose(e.target.value === "" ? undefined : e.target.value)} data-testid="player-subtitles">
+        <option value="">{t("subtitlesOff")}</option>
+        {list.map((s) => <option key={s.language} value={s.language} lang={s.language}>{s.label}</option>)}
+      </select>
+    </Choice>
   );
+}
+
+/** A list of the bar. Where the player is narrow, a short text stands for what is chosen, over which the list lies invisibly: its own text would be cut. */
+function Choice({ short, children }: { short: ReactNode; children: ReactNode }) {
+  return <span className="player-choice">{children}<span className="player-short" aria-hidden="true">{short}</span></span>;
 }
 
 /** A button of the bar. Its tip is the browser's: one of the page would not show in full screen. */
