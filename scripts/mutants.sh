@@ -2283,8 +2283,9 @@ mutant "let two labels become one without a confirmation" internal/tool/terminal
 mutant "delete a label without a confirmation" internal/tool/terminal/replace_label.go 's/if !confirmed \|\| /if !confirmed \&\& label == "" || /' '^TestLabelsAreRenamedAndDeleted$' ./internal/tool/terminal
 mutant "take a mistyped label for one that is replaced already" internal/tool/terminal/replace_label.go 's/if isOperator \&\& /if !isOperator \&\& /' '^TestLabelsAreRenamedAndDeleted$' ./internal/tool/terminal
 mutant "count a full disk as a failure of a video" internal/service/video/process.go 's/if isStorageFull\(cause\) \{/if false {/' '^TestFullStorageIsAwaited$' ./internal/service/video
+mutant "count a full disk as a failure of a video" internal/service/video/process.go 's/if isStorageFull\(err\) && \(!final/if false \&\& (!final/' '^TestFullStorageIsAwaited$' ./internal/service/video
 mutant "encode all chunks in vain on a full disk" internal/service/video/full_storage.go 's/^\twait := s\.pause\.left\(s\.nowMs\(\)\)$/\twait := time.Duration(0)/' '^TestFullStorageIsAwaited$' ./internal/service/video
-mutant "wait for storage for ever" internal/service/video/process.go 's/final = since > 0 && s\.waitedTooLong\(since\)/final = false/' '^TestFullStorageIsAwaitedForADay$' ./internal/service/video
+mutant "wait for storage for ever" internal/service/video/process.go 's/final = since > 0 && s\.waitedTooLong\(since\)/final = since < 0/' '^TestFullStorageIsAwaitedForADay$' ./internal/service/video
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges
