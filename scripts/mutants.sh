@@ -2286,6 +2286,9 @@ mutant "count a full disk as a failure of a video" internal/service/video/proces
 mutant "count a full disk as a failure of a video" internal/service/video/process.go 's/if isStorageFull\(err\) && \(!final/if false \&\& (!final/' '^TestFullStorageIsAwaited$' ./internal/service/video
 mutant "encode all chunks in vain on a full disk" internal/service/video/full_storage.go 's/^\twait := s\.pause\.left\(s\.nowMs\(\)\)$/\twait := time.Duration(0)/' '^TestFullStorageIsAwaited$' ./internal/service/video
 mutant "wait for storage for ever" internal/service/video/process.go 's/final = since > 0 && s\.waitedTooLong\(since\)/final = since < 0/' '^TestFullStorageIsAwaitedForADay$' ./internal/service/video
+mutant "let chaos miss what is late while nodes restart" internal/tool/chaos/check_roles.go 's/if most\.took >= late \{/if most.took < 0 {/' EachViolation internal/tool/chaos
+mutant "let chaos miss roles that were not restarted" internal/tool/chaos/check_roles.go 's/if kinds\[roles\] == nil \{/if kinds == nil {/' EachViolation internal/tool/chaos
+mutant "send requests of chaos to nodes without the role" internal/tool/chaos/roles.go 's/if slices\.Contains\(list, preferred\) \{/if preferred != nil {/' '^TestRequestsGoToNodesThatServeThem$' internal/tool/chaos
 [ ! -s "$work/go" ] || check_go
 [ ! -s "$work/ts" ] || check_ts
 [ ! -s "$work/bridges" ] || check_bridges

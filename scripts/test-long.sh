@@ -14,7 +14,7 @@ revision=$(git show HEAD:docs/formats/compatibility.md | grep -o '^The formats o
 earlier=${EARLIER_COMMIT:-$(git log -1 --format=%H -S"$revision" -- docs/formats/compatibility.md)}
 fuzz_time=${FUZZ_TIME:-10s}
 # make test leaves parts of some stages to the other commits, by `turn 128 6`.
-groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds artefacts bridges kotlin" "clusters s3 collector" "chaos releases s3")
+groups=("power_cuts kills small_disk deployed" "ids postgres syncs lists feeds artefacts bridges kotlin" "clusters s3 collector" "chaos roles releases s3")
 
 power_cuts() {
 	stage "power failures, long version"
@@ -93,6 +93,16 @@ clusters() {
 chaos() {
 	stage "chaos: nodes, PostgreSQL and the network between them fail"
 	CHAOS_DIR=$TMPDIR/chaos scripts/chaos.sh 1 5 --for 45s --every 5s --longest 10s --calm 4s --noise 30s
+}
+# Latencies are checked only on an idle machine: docs/operating/chaos.md has those.
+roles() {
+	local layout
+	scripts/build.sh "$TMPDIR/rialto-for-roles" -tags faults ./cmd/rialto
+	for layout in gateway,gateway,api,api,chat,chat,feed,feed,worker,worker,edge,edge mixed; do
+		stage "rolling restarts of nodes with the roles $layout"
+		go run ./internal/tool/chaos/runchaos --binary "$TMPDIR/rialto-for-roles" --dir "$TMPDIR/roles-$layout" --engines s3 --roles "$layout" --seed "$((1 + $(turn 1 1000)))" --for 10s --every 2s --longest 4s --calm 3s \
+			--rate 0.3 --only rolling --noise 30s
+	done
 }
 releases() {
 	stage "two releases: rolling upgrades from this build to one that stands for the next, and back while that is possible"

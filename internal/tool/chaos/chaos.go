@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -37,8 +38,10 @@ type Config struct {
 	Engines []string
 	// Seed of the schedule and of the users' actions; 1 by default.
 	Seed uint64
-	// Nodes is the number of nodes; 3 by default.
+	// Nodes is the number of nodes; 3 by default, or those of Layout.
 	Nodes int
+	// Layout has the roles of each node. By default each has all.
+	Layout Layout
 	// Over is the duration of the fault phase, 3 minutes by default. Every and Longest are as in Plan, 15 s and 30 s by default.
 	Over, Every, Longest time.Duration
 	// Only restricts the kinds of faults.
@@ -62,6 +65,9 @@ type Config struct {
 
 func (c *Config) defaults() {
 	c.Seed = orElse(c.Seed, 1)
+	if len(c.Layout) > 0 {
+		c.Nodes = len(c.Layout)
+	}
 	c.Nodes = orElse(c.Nodes, 3)
 	c.Over, c.Every, c.Longest = orElse(c.Over, 3*time.Minute), orElse(c.Every, 15*time.Second), orElse(c.Longest, 30*time.Second)
 	c.Rate = orElse(c.Rate, 1)
@@ -133,7 +139,7 @@ func Run(ctx context.Context, c Config) (_ *Report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, engines.Close()) }()
-	cluster, err := OpenCluster(ctx, c.Binary, c.Older, nodes, database, engines, c.Nodes, append(nodeSettings(), c.Settings...))
+	cluster, err := OpenCluster(ctx, c.Binary, c.Older, nodes, database, engines, c.Nodes, c.Layout, append(nodeSettings(), c.Settings...))
 	if err != nil {
 		return nil, err
 	}
@@ -239,6 +245,9 @@ func (t *workload) about(c Config) RunInfo {
 	}
 	for _, n := range t.cluster.Nodes {
 		a.Nodes = append(a.Nodes, n.Name)
+		if roles := rolesText(n.roles); len(n.roles) > 0 && !slices.Contains(a.Roles, roles) {
+			a.Roles = append(a.Roles, roles)
+		}
 	}
 	return a
 }

@@ -99,6 +99,8 @@ type RunInfo struct {
 	// Owners of devices, by proc. Nodes are the names of the nodes.
 	Owners map[string]uint64
 	Nodes  []string
+	// Roles are the kinds of nodes, if they have different roles.
+	Roles []string
 	// DetectionTime is how long other nodes may take to notice that a node is down. RecoveryTime is how long receipts may stay slow after
 	// the last fault. BaselineLatency is the latency of a receipt without any fault.
 	DetectionTime, RecoveryTime, BaselineLatency time.Duration
@@ -128,7 +130,7 @@ func Check(events []Event, about RunInfo) []Verdict {
 	m := gather(events, about)
 	checks := []func(*analysis) *Verdict{
 		checkLost, checkInvented, checkDuplicates, checkSameOrder, checkGapFree, checkRealTime, checkSession, checkConverged, checkUnread, checkRecalls, checkBlocks, checkMembership, checkIDs,
-		checkEffects, checkMedia, checkRegisters, checkAvailability, checkLiveness, checkRollingRestart, checkMixedBuilds,
+		checkEffects, checkMedia, checkRegisters, checkAvailability, checkLiveness, checkRollingRestart, checkRoles, checkMixedBuilds,
 	}
 	list := make([]Verdict, 0, len(checks))
 	for _, check := range checks {

@@ -78,7 +78,7 @@ func (p *scenario) entry(conv, seq, from uint64, text, control string, users []u
 // while, and a group of three that one user leaves and joins.
 func good() *scenario {
 	p := &scenario{about: chaos.RunInfo{Fixed: map[uint64]bool{direct: true}, Direct: map[uint64]bool{direct: true}, Large: map[uint64]bool{},
-		Owners: map[string]uint64{proc(alice): alice, proc(bob): bob, proc(carol): carol}, Nodes: []string{"n1", "n2", "n3"}, DetectionTime: 10 * time.Millisecond}}
+		Owners: map[string]uint64{proc(alice): alice, proc(bob): bob, proc(carol): carol}, Nodes: []string{"n1", "n2", "n3"}, Roles: []string{"gateway"}, DetectionTime: 10 * time.Millisecond}}
 	p.stage(chaos.Loaded)
 	p.send(alice, direct, 2, "a1")
 	p.deliver(alice, direct, 2, alice, "a1")
@@ -99,9 +99,12 @@ func good() *scenario {
 	// The group, whose members write during a rolling restart.
 	rolling := p.rolling()
 	p.build("n1", "newer", "")
+	restart := p.begin(chaos.Event{F: chaos.FRestart, Proc: "nemesis", Node: "n1", Text: "gateway"})
+	p.ask("chat", 0, chaos.Ok)
 	p.send(alice, open, 2, "g1")
 	p.deliver(alice, open, 2, alice, "g1")
 	p.deliver(bob, open, 2, alice, "g1")
+	p.end(restart, chaos.Ok)
 	p.send(alice, open, 4, "g2")
 	p.deliver(alice, open, 4, alice, "g2")
 	p.deliver(carol, open, 4, alice, "g2")
@@ -244,6 +247,22 @@ func (p *scenario) rolling() chaos.Event {
 	return p.begin(chaos.Event{F: chaos.FFault, Proc: "nemesis", Text: "rolling for 9s"})
 }
 
+// ask adds a call of an app to a role, which is answered after some time.
+func (p *scenario) ask(role string, after time.Duration, how chaos.Type) {
+	e := p.begin(chaos.Event{F: chaos.FAsk, Proc: "asks " + role, Text: role})
+	p.now += after
+	p.end(e, how)
+}
+
+// restart adds that a node with some roles restarts in a rolling restart, and calls do meanwhile.
+func (p *scenario) restart(roles string, do func()) {
+	f := p.rolling()
+	e := p.begin(chaos.Event{F: chaos.FRestart, Proc: "nemesis", Node: "n2", Text: roles})
+	do()
+	p.end(e, chaos.Ok)
+	p.end(f, chaos.Ok)
+}
+
 func verdicts(p *scenario) map[string]chaos.Verdict {
 	all := map[string]chaos.Verdict{}
 	for _, v := range chaos.Check(p.events, p.about) {
@@ -255,6 +274,9 @@ func verdicts(p *scenario) map[string]chaos.Verdict {
 func TestValidHistoryIsAccepted(t *testing.T) {
 	if v := verdicts(good())["MIXED"]; !strings.Contains(v.What, "2 messages") || !strings.Contains(v.What, "refused 1 times") {
 		t.Errorf("rule MIXED: got %s, want a number of messages", v.What)
+	}
+	if got, want := verdicts(good())["ROLES"].What, "gateway, 1 restarts: 2 receipts within 1ms, 5 deliveries within 3ms, 1 answers within 1ms"; got != want {
+		t.Errorf("rule ROLES: got %q, want %q", got, want)
 	}
 	for rule, v := range verdicts(good()) {
 		want := chaos.Holds
@@ -401,6 +423,18 @@ func TestEachViolationIsFound(t *testing.T) {
 			p.end(p.begin(chaos.Event{F: chaos.FSend, Proc: proc(alice), User: alice, Conv: open, Text: "refused"}), chaos.Fail)
 			p.end(f, chaos.Ok)
 		}},
+		{"ROLES", "a call is answered late while a node restarts", func(p *scenario) {
+			p.restart("feed", func() { p.ask("feed", 5*time.Second, chaos.Ok) })
+		}},
+		{"ROLES", "a call is refused while a node restarts", func(p *scenario) {
+			p.restart("feed", func() { p.ask("feed", 0, chaos.Fail) })
+		}},
+		{"ROLES", "a message is delivered late after the restart of a worker", func(p *scenario) {
+			p.restart("worker", func() { p.send(alice, open, 6, "late") })
+			p.now += 5 * time.Second
+			p.deliver(bob, open, 6, alice, "late")
+		}},
+		{"ROLES", "no node with some roles was restarted", func(p *scenario) { p.about.Roles = append(p.about.Roles, "worker") }},
 		{"MIXED", "an older build is refused without a reason", func(p *scenario) { p.build("n2", "older", "panic: nil map") }},
 		{"INV18", "not everything is delivered at the end", func(p *scenario) {
 			for i := range p.events {

@@ -171,13 +171,17 @@ func outcome(err error) Type {
 	return Fail
 }
 
-// recordCall makes a call to a node and records it. call may add fields of the answer to got.
+// recordCall makes a call to a node, or to another one if it does not serve the call, and records it. call may add fields of the answer to got.
 func (c *userPool) recordCall(ctx context.Context, n *Node, e Event, call func(ctx context.Context, got *Event) error) (Event, error) {
-	ctx, cancel := context.WithTimeout(WithNode(ctx, n), callTime)
+	to := &target{node: n}
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, toNode{}, to), callTime)
 	defer cancel()
 	e.Node = n.Name
 	e = c.record.Begin(e)
 	err := call(ctx, &e)
+	if used := to.used.Load(); used != nil {
+		e.Node = used.Name
+	}
 	if err != nil {
 		e.Err = err.Error()
 		if r := rialto.Reason(err); r != "" {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rialto-im/rialto/internal/base/loopback"
@@ -31,8 +32,9 @@ type Node struct {
 	Clients   *Link
 	Databases []*Link
 
-	engineLinks []*Link // to Cassandra and S3, if the cluster has them
-	natsLinks   []*Link // to an external NATS
+	roles       []string // nil: all
+	engineLinks []*Link  // to Cassandra and S3, if the cluster has them
+	natsLinks   []*Link  // to an external NATS
 
 	process *Process
 	logFile *os.File
@@ -53,16 +55,18 @@ type Cluster struct {
 	database *Postgres
 	engines  *Engines
 	builds   map[string]string // paths; older may be missing
+	layout   Layout
 	dir      string
 	proxies  sync.WaitGroup
 	stop     context.CancelFunc
 }
 
 // OpenCluster starts nodes on a database and other engines, and returns when all are ready. If before is not empty, the nodes start with
-// that build, and rolling restarts replace it. The nodes' files are in dir. The caller must Close the cluster.
-func OpenCluster(ctx context.Context, binary, before, dir string, database *Postgres, engines *Engines, count int, settings []string) (_ *Cluster, err error) {
+// that build, and rolling restarts replace it. The nodes have the roles of a layout, and their files are in dir. The caller must Close the
+// cluster.
+func OpenCluster(ctx context.Context, binary, before, dir string, database *Postgres, engines *Engines, count int, layout Layout, settings []string) (_ *Cluster, err error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c := &Cluster{database: database, engines: engines, builds: map[string]string{newer: binary}, dir: dir, stop: stop, namespaces: database.namespaces}
+	c := &Cluster{database: database, engines: engines, builds: map[string]string{newer: binary}, dir: dir, layout: layout, stop: stop, namespaces: database.namespaces}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close())
@@ -95,7 +99,8 @@ func OpenCluster(ctx context.Context, binary, before, dir string, database *Post
 }
 
 func (c *Cluster) node(running context.Context, i int, settings []string) (*Node, error) {
-	n := &Node{Name: fmt.Sprintf("n%d", i+1)}
+	n := &Node{Name: fmt.Sprintf("n%d", i+1), roles: c.layout.of(i)}
+	settings = append(c.layout.roleSettings(n.roles, c.origins()), settings...)
 	if c.namespaces != nil {
 		return n, c.prepareInNamespace(n, i, settings)
 	}
@@ -114,6 +119,10 @@ func (c *Cluster) node(running context.Context, i int, settings []string) (*Node
 		return nil, err
 	}
 	n.URL = "http://" + front.Addr()
+	admin := fmt.Sprintf("127.0.0.1:%d", ports[1])
+	if n.isEdge() {
+		return n, c.prepareProcess(n, admin, nil, "", settings)
+	}
 	var backs []string
 	for k, host := range c.database.Hosts() {
 		link := NewLink(fmt.Sprintf("%s-postgres%d", n.Name, k+1))
@@ -135,7 +144,20 @@ func (c *Cluster) node(running context.Context, i int, settings []string) (*Node
 		}
 		reached = bus.Addr()
 	}
-	return n, c.prepareProcess(n, fmt.Sprintf("127.0.0.1:%d", ports[1]), backs, reached, settings)
+	return n, c.prepareProcess(n, admin, backs, reached, settings)
+}
+
+// isEdge reports whether the node reaches no engine and no node but by HTTP.
+func (n *Node) isEdge() bool { return servesRole(n.roles, roleEdge) }
+
+// origins returns the addresses of the nodes so far that edges use.
+func (c *Cluster) origins() (list []string) {
+	for _, n := range c.Nodes {
+		if servesRole(n.roles, roleAPI) {
+			list = append(list, n.URL)
+		}
+	}
+	return list
 }
 
 // prepareProcess prepares the process of a node. backs are the addresses of the PostgreSQL servers; reached is the bus address for other nodes,
@@ -143,7 +165,10 @@ func (c *Cluster) node(running context.Context, i int, settings []string) (*Node
 func (c *Cluster) prepareProcess(n *Node, admin string, backs []string, reached string, settings []string) (err error) {
 	n.clock = filepath.Join(c.dir, n.Name+".clock")
 	args := []string{"--data", filepath.Join(c.dir, n.Name), "--listen", n.address, "--admin", admin}
-	settings = append([]string{"log.level=info", "postgres=" + c.database.Address(backs)}, settings...)
+	settings = append([]string{"log.level=info"}, settings...)
+	if !n.isEdge() {
+		settings = append(settings, "postgres="+c.database.Address(backs))
+	}
 	if reached != "" {
 		settings = append(settings, "node="+n.Name, "bus.listen="+n.bus, "bus.advertise="+reached)
 	}
@@ -235,8 +260,8 @@ func (c *Cluster) Close() error {
 	return errors.Join(errs...)
 }
 
-// Router sends each request of a client to the node in its context, or to a random one, like a load balancer without health checks. It is
-// safe for concurrent use.
+// Router sends each request of a client to the node in its context, or to a random one, like a load balancer without health checks. A node
+// that does not have the role for a request gets none. It is safe for concurrent use.
 type Router struct {
 	nodes []*Node
 	base  *http.Transport
@@ -255,9 +280,15 @@ func NewRouter(c *Cluster) *Router {
 
 type toNode struct{}
 
-// WithNode makes requests with the returned context go to a node.
+// target is the node that requests should go to, and the one that the last of them went to.
+type target struct {
+	node *Node
+	used atomic.Pointer[Node]
+}
+
+// WithNode makes requests with the returned context go to a node, if it serves them.
 func WithNode(ctx context.Context, n *Node) context.Context {
-	return context.WithValue(ctx, toNode{}, n)
+	return context.WithValue(ctx, toNode{}, &target{node: n})
 }
 
 // RandomNode returns a random node.
@@ -265,10 +296,12 @@ func (r *Router) RandomNode() *Node { return r.nodes[rand.IntN(len(r.nodes))] }
 
 // RoundTrip implements http.RoundTripper.
 func (r *Router) RoundTrip(q *http.Request) (*http.Response, error) {
-	n, ok := q.Context().Value(toNode{}).(*Node)
+	to, ok := q.Context().Value(toNode{}).(*target)
 	if !ok {
-		n = r.RandomNode()
+		to = &target{}
 	}
+	n := r.route(q, to.node)
+	to.used.Store(n)
 	u, err := url.Parse(n.URL)
 	if err != nil {
 		return nil, err

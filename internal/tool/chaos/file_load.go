@@ -29,6 +29,11 @@ type file struct {
 	sum    string // SHA-256 of its bytes, in hexadecimal
 }
 
+func sumOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
 // file makes a user send files, each step to a random node, and fetch earlier ones.
 func (t *workload) file(ctx, online context.Context, p *user) {
 	rng := t.rng(p.name)
@@ -66,8 +71,7 @@ func (t *workload) upload(ctx context.Context, rng *rand.Rand, p *user) (f file,
 	for i := range body {
 		body[i] = byte(rng.Uint32())
 	}
-	sum := sha256.Sum256(body)
-	f = file{owner: p, sum: hex.EncodeToString(sum[:])}
+	f = file{owner: p, sum: sumOf(body)}
 	e := t.record.Begin(Event{Proc: p.name, F: FUpload, User: p.id, Text: f.sum, N: uint64(len(body))})
 	var url string
 	err := t.retry(ctx, func(ctx context.Context) error {
@@ -159,8 +163,7 @@ func (t *workload) fetch(ctx context.Context, n *Node, f file, kind string) erro
 		t.record.End(e, outcome(err))
 		return err
 	}
-	sum := sha256.Sum256(body)
-	e.Text, e.N = hex.EncodeToString(sum[:]), uint64(len(body))
+	e.Text, e.N = sumOf(body), uint64(len(body))
 	t.record.End(e, Ok)
 	return nil
 }
@@ -179,8 +182,9 @@ func (t *workload) download(ctx context.Context, f file) ([]byte, error) {
 
 // readAllFiles reads all files from all nodes, after the faults.
 func (t *workload) readAllFiles(ctx context.Context) error {
+	nodes := t.router.Serving(roleAPI)
 	for i, f := range t.sentFiles.All() {
-		n := t.cluster.Nodes[i%len(t.cluster.Nodes)]
+		n := nodes[i%len(nodes)]
 		err := retryCall(ctx, n, func(ctx context.Context) error { return t.fetch(ctx, n, f, FFile) })
 		if err != nil && outcome(err) != Fail { // refusals are checked later
 			return fmt.Errorf("reading the file %d from %s: %w", f.upload, n.Name, err)

@@ -96,9 +96,9 @@ func untilAnswered(ctx context.Context, call func(ctx context.Context) error) er
 	}
 }
 
-// readFinalState reads everything from every node, after the faults.
+// readFinalState reads everything from every node that serves it, after the faults.
 func (t *workload) readFinalState(ctx context.Context) error {
-	for _, n := range t.cluster.Nodes {
+	for _, n := range t.router.Serving(roleChat) {
 		for _, r := range t.conversations {
 			if err := t.readHistory(ctx, n, r); err != nil {
 				return fmt.Errorf("reading the history of %d from %s: %w", r.id, n.Name, err)
@@ -107,13 +107,15 @@ func (t *workload) readFinalState(ctx context.Context) error {
 		if err := t.readRevised(ctx, n); err != nil {
 			return fmt.Errorf("reading the history of the changed messages from %s: %w", n.Name, err)
 		}
-		if err := t.readFeed(ctx, n); err != nil {
-			return fmt.Errorf("reading posts from %s: %w", n.Name, err)
-		}
 		for _, p := range t.users {
 			if err := t.readUnread(ctx, n, p); err != nil {
 				return fmt.Errorf("reading the list of %s from %s: %w", p.name, n.Name, err)
 			}
+		}
+	}
+	for _, n := range t.router.Serving(roleFeed) {
+		if err := t.readFeed(ctx, n); err != nil {
+			return fmt.Errorf("reading posts from %s: %w", n.Name, err)
 		}
 	}
 	for _, p := range t.users {
@@ -232,7 +234,7 @@ func (t *workload) awaitPresence(ctx context.Context) error {
 	for _, p := range t.flappers {
 		users = append(users, p.id)
 	}
-	for _, n := range t.cluster.Nodes {
+	for _, n := range t.router.Serving(roleChat) {
 		var list []*presencev1.Presence
 		for end := time.Now().Add(finalCallTimeout); ; {
 			err := retryCall(ctx, n, func(ctx context.Context) error {

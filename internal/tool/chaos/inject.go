@@ -139,9 +139,11 @@ func (n *nemesis) rollingRestart(ctx context.Context, f Fault) error {
 		return n.upgradeAndDowngrade(ctx, f)
 	}
 	for _, x := range c.Nodes {
+		e := n.record.Begin(Event{Proc: "nemesis", F: FRestart, Node: x.Name, Text: rolesText(x.roles)})
 		if err := errors.Join(c.Stop(whole, x), c.Start(whole, x)); err != nil {
 			return err
 		}
+		n.record.End(e, Ok)
 		pause(ctx, max(restartPause, f.Duration/time.Duration(len(c.Nodes))))
 	}
 	return nil

@@ -106,7 +106,7 @@ func (t *workload) sendRepeatedly(ctx context.Context, p *user) {
 	rng := t.rng(p.name)
 	var under sync.WaitGroup
 	defer under.Wait()
-	slots := make(chan struct{}, 4)
+	slots, nodes := make(chan struct{}, 4), t.router.Serving(roleChat)
 	for count := uint64(1); t.wait(ctx, rng, 300*time.Millisecond); count++ {
 		what := t.labels.next(p.name)
 		key := messageKey{seq: count}
@@ -125,7 +125,7 @@ func (t *workload) sendRepeatedly(ctx context.Context, p *user) {
 			defer func() { <-slots }()
 			var tries sync.WaitGroup
 			for i, w := range waits {
-				n := t.cluster.Nodes[(int(count)+i)%len(t.cluster.Nodes)]
+				n := nodes[(int(count)+i)%len(nodes)]
 				tries.Go(func() {
 					if pause(ctx, w) {
 						_, _ = t.call(ctx, n, p, p.name+"/"+strconv.Itoa(i), t.storm, what, key) // the error is recorded as the outcome

@@ -43,6 +43,9 @@ func (r *Report) Replay() string {
 	for _, set := range c.Settings {
 		s += " --set " + set
 	}
+	if len(c.Layout) > 0 {
+		s += " --roles " + c.Layout.String()
+	}
 	if c.Older != "" {
 		s += " --older " + c.Older
 	}

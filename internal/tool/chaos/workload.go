@@ -257,8 +257,11 @@ func (t *workload) run(ctx, online context.Context) *sync.WaitGroup {
 	for _, p := range t.authors {
 		group.Go(func() { t.author(ctx, p) })
 	}
-	for _, n := range t.cluster.Nodes {
+	for _, n := range t.router.Serving(roleChat) {
 		group.Go(func() { t.probe(ctx, n) })
+	}
+	for _, c := range t.appCalls() {
+		group.Go(func() { t.ask(ctx, online, c) })
 	}
 	return &group
 }

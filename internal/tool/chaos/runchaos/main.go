@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -42,6 +43,7 @@ func run(args []string) int {
 		c.Settings = append(c.Settings, s)
 		return nil
 	})
+	roles := fs.String("roles", "", "`roles` of the nodes, which are separated by commas, and the roles of one by +: gateway,gateway,api+worker,api+worker; edges come last. mixed: --nodes nodes with roles that the seed chooses, and two edges. Needs --engines s3")
 	only := fs.String("only", "", "inject only these `kinds` of faults, separated by commas")
 	judge := fs.String("judge", "", "check the recording of an earlier run in this `folder` again, and run nothing")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -57,6 +59,10 @@ func run(args []string) int {
 	}
 	if *only != "" {
 		c.Only = strings.Split(*only, ",")
+	}
+	if err := setLayout(&c, *roles); err != nil {
+		fmt.Fprintln(os.Stderr, "runchaos:", err)
+		return 2
 	}
 	start := time.Now()
 	c.Progress = func(format string, args ...any) {
@@ -78,6 +84,22 @@ func run(args []string) int {
 		return 1
 	}
 	return 0
+}
+
+// setLayout gives the nodes their roles.
+func setLayout(c *chaos.Config, roles string) (err error) {
+	switch roles {
+	case "":
+		return nil
+	case "mixed":
+		c.Layout, err = chaos.MixedLayout(c.Seed, c.Nodes)
+	default:
+		c.Layout, err = chaos.ParseLayout(roles)
+	}
+	if err == nil && !slices.Contains(c.Engines, chaos.WithS3) {
+		err = errors.New("--roles: nodes with different roles share files in S3: add --engines s3")
+	}
+	return err
 }
 
 // recheck checks the recording of an earlier run again.
