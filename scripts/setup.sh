@@ -120,7 +120,7 @@ fetched
 
 if lacks_swift; then
 	[ "$(id -u)" = 0 ] || missing "Swift 5.9 or newer, which only root can install here"
-	echo "== installing Swift, with Debian 13 in bin/debian-13 (some 2 GB)"
+	echo "== installing Swift, with Debian 13 in bin/debian-13 (3.2 GB)"
 	rm -rf bin/debian-13
 	debootstrap --variant=minbase --include=ca-certificates trixie bin/debian-13 >/dev/null
 	chroot bin/debian-13 apt-get update -qq

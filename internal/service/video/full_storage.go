@@ -26,39 +26,47 @@ func isStorageFull(err error) bool {
 
 // storagePause holds up attempts on this node while its storage is full, so that it does not encode all chunks of long videos in vain: a few attempts find out whether there is space again.
 type storagePause struct {
-	mu      sync.Mutex // guards the fields below
-	found   int        // how often in sequence the storage was found full
-	untilMs int64
+	mu       sync.Mutex // guards the fields below
+	failures int        // how often in sequence the storage was found full
+	untilMs  int64
 }
 
 // begin is called after an attempt has found the storage full. It returns after which delay it is tried again.
 func (p *storagePause) begin(nowMs int64) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.untilMs <= nowMs { // else an attempt beside this one has found the same
-		p.found++
-		p.untilMs = nowMs + backoff.After(p.found, storageRetryFirst, storageRetryMax).Milliseconds()
+	if p.remaining(nowMs) == 0 { // else an attempt beside this one has found the same
+		p.failures++
+		p.untilMs = nowMs + backoff.After(p.failures, storageRetryFirst, storageRetryMax).Milliseconds()
 	}
-	return time.Duration(p.untilMs-nowMs) * time.Millisecond
+	return p.remaining(nowMs)
+}
+
+// remaining is how long the pause still takes. One that would take longer than any is over: the clock was set back. The caller holds mu.
+func (p *storagePause) remaining(nowMs int64) time.Duration {
+	if d := time.Duration(p.untilMs-nowMs) * time.Millisecond; d > 0 && d <= storageRetryMax {
+		return d
+	}
+	return 0
 }
 
 // end is called after something was stored.
 func (p *storagePause) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.found, p.untilMs = 0, 0
+	p.failures, p.untilMs = 0, 0
 }
 
-// left is how long attempts have to wait.
-func (p *storagePause) left(nowMs int64) time.Duration {
+// delay is how long attempts have to wait.
+func (p *storagePause) delay(nowMs int64) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(0, time.Duration(p.untilMs-nowMs)*time.Millisecond)
+	return p.remaining(nowMs)
 }
 
-// heldUp returns how long a job has to wait because the storage of this node is full; 0: it may run. Its video waits for storage then.
-func (s *Service) heldUp(ctx context.Context, j taskJob) (time.Duration, error) {
-	wait := s.pause.left(s.nowMs())
+// storageDelay returns how long a job has to wait because the storage of this node is full; 0: it may run. Its video waits for storage then.
+func (s *Service) storageDelay(ctx context.Context, j taskJob) (time.Duration, error) {
+	wait := s.pause.delay(s.nowMs())
 	if wait == 0 {
 		return 0, nil
 	}

@@ -125,7 +125,7 @@ func (s *Service) addTasksOf(ctx context.Context, tx *sql.Tx, v *video, run int6
 
 // attempt does tasks, unless they are done, or the video has ended meanwhile. What one run could not do at once is done one by one: it may have needed too much memory or time.
 func (s *Service) attempt(ctx context.Context, j taskJob, tracks []string, failures int) error {
-	if wait, err := s.heldUp(ctx, j); err != nil || wait > 0 {
+	if wait, err := s.storageDelay(ctx, j); err != nil || wait > 0 {
 		return cmp.Or(err, job.Snooze(wait))
 	}
 	v, tasks, err := s.begin(ctx, j, tracks)

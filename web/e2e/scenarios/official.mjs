@@ -96,7 +96,7 @@ async function toLabels(w, c, server, shop, alice) {
   await form.getByRole("checkbox", { name: "Send in waves" }).check();
   const percents = form.getByLabel("Percentages of followers reached, separated by commas");
   await percents.fill("50, 20");
-  await form.getByText("Enter at most 10 percentages").waitFor();
+  await form.getByText("at most 10, with the 100 that is added").waitFor();
   assert.ok(await send.isDisabled());
   await percents.fill("5, 25, 60");
   await form.getByLabel("Time between waves").fill("8");
@@ -117,7 +117,7 @@ async function toLabels(w, c, server, shop, alice) {
 
   w.step("in one wave, those with either label get it, and others do not");
   await percents.fill("100");
-  await form.getByText("1 wave, to all at once.").waitFor();
+  await form.getByText("1 wave: all chosen followers at once.").waitFor();
   await form.getByLabel("Message to followers").fill("Open on Sunday");
   await send.click();
   await s.getByTestId("broadcast").filter({ hasText: "Open on Sunday" }).getByText("2 reached, 0 failed").waitFor(); // of three followers
@@ -130,7 +130,7 @@ async function toLabels(w, c, server, shop, alice) {
   await p.getByRole("combobox", { name: "发送给" }).selectOption("有指定标签的关注者");
   await p.getByRole("checkbox", { name: "wholesale" }).check();
   await p.getByRole("checkbox", { name: "分批发送" }).check();
-  await p.getByText("共 3 批：1% → 10% → 100%。最后一批最早在第一批的 2小时后开始。").waitFor();
+  await p.getByText("共 3 批：1% → 10% → 100%。最后一批最早在第一批开始2小时之后发送。").waitFor();
   await p.getByRole("button", { name: "群发", exact: true }).scrollIntoViewIfNeeded();
   await w.shot(p, "91-official-labels-waves-phone");
 }

@@ -20,10 +20,10 @@ on_demand: {above: 270}
 async function checkLists(page) {
   const cut = await post(page).locator(".player-choice").evaluateAll((lists) => lists.flatMap((list) => {
     const text = list.querySelector(".player-short");
-    const [box, inner] = [list.getBoundingClientRect(), document.createRange()];
+    const [box, select, inner] = [list.getBoundingClientRect(), list.querySelector("select").getBoundingClientRect(), document.createRange()];
     inner.selectNodeContents(text);
     const shown = inner.getBoundingClientRect();
-    const isWhole = shown.width > 0 && shown.left >= box.left && shown.right <= box.right && box.left >= 0 && box.right <= innerWidth && text.scrollWidth <= text.clientWidth && box.width >= 44 && box.height >= 44;
+    const isWhole = shown.width > 0 && shown.left >= box.left && shown.right <= box.right && box.left >= 0 && box.right <= innerWidth && text.scrollWidth <= text.clientWidth && box.width >= 44 && box.height >= 44 && select.left >= box.left - 1 && select.right <= box.right + 1;
     return isWhole ? [] : [`${text.textContent} from ${shown.left} to ${shown.right}, in a list from ${box.left} to ${box.right}`];
   }));
   assert.deepEqual(cut, []);

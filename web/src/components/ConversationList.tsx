@@ -128,7 +128,8 @@ function Filters({ chosen, onChoose, threads }: { chosen: string; onChoose: (fil
     row.current?.querySelector('[aria-pressed="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [chosen]);
   const wheel = (e: WheelEvent<HTMLDivElement>) => {
-    if (e.deltaX === 0) e.currentTarget.scrollLeft += e.deltaY; // most mice turn one wheel
+    const sign = getComputedStyle(e.currentTarget).direction === "rtl" ? -1 : 1;
+    if (e.deltaX === 0) e.currentTarget.scrollLeft += sign * e.deltaY; // most mice turn one wheel
   };
   return (
     <div className="chat-filters">

@@ -69,7 +69,7 @@ export function MessageList({ c, seq }: { c: ConversationView; seq?: number | un
 
   const newestOwn = c.large ? undefined : shown.findLast((m) => m.sender === client.me && !m.recallSeq && m.content.kind.case !== "control")?.seq;
   const renderRow = (row: MessageRow, i: number) => {
-    if (row.seq === undefined) return <OutgoingBubble key={keyOf(row)} o={row.o} joined={follows(rows[i - 1], row.o, client.me)} />;
+    if (row.seq === undefined) return <OutgoingBubble key={keyOf(row)} o={row.o} joined={joinsOutgoing(rows[i - 1], row.o, client.me)} />;
     const { m } = row;
     const before = shown[i - 1];
     const newDay = before ? !sameDay(before.timeMs, m.timeMs) : !hasOlder; // a heading that goes when older messages come would move the view
@@ -103,7 +103,7 @@ function isFirstNew(before: ChatMessage | undefined, m: ChatMessage, readSeq: nu
 }
 
 /** Whether a message that is on its way will belong to the row before it. */
-function follows(before: MessageRow | undefined, o: OutgoingMessage, me: string): boolean {
+function joinsOutgoing(before: MessageRow | undefined, o: OutgoingMessage, me: string): boolean {
   if (!before || before.seq === undefined) return before !== undefined && o.createdMs - before.o.createdMs < joinedMs;
   return before.m.sender === me && before.m.content.kind.case !== "control" && sameDay(before.m.timeMs, o.createdMs) && o.createdMs - before.m.timeMs < joinedMs;
 }

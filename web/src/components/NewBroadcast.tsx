@@ -1,5 +1,5 @@
 import type { OfficialAccount } from "@rialto-im/client";
-import { useId, useRef, useState, type FormEvent } from "react";
+import { useEffect, useId, useRef, useState, type FormEvent } from "react";
 import type { RunAction } from "../action.js";
 import { useClient } from "../client.js";
 import { duration } from "../format.js";
@@ -26,10 +26,14 @@ export function NewBroadcast({ account, run, onSent }: { account: OfficialAccoun
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [inWaves, setInWaves] = useState(false);
   const [plan, setPlan] = useState<Plan>({ percents: "1, 10, 100", count: "1", unit: "hours" });
-  // The same until the server has the broadcast, so that a second try makes no second one. What is changed makes another one.
+  // The key of this broadcast: a second try with it sends nothing twice. Whatever is changed needs a new key.
   const key = useRef(crypto.randomUUID());
   // A label that was renamed or deleted meanwhile is no longer chosen. Without any other one, nothing can be sent: it would go to all.
   const labels = account.labels.filter((l) => chosen.includes(l));
+  const audience = JSON.stringify(labels);
+  useEffect(() => {
+    key.current = crypto.randomUUID();
+  }, [audience]);
   const waves = readWaves(plan.percents);
   const waveSeconds = readWaveSeconds(plan.count, plan.unit);
   const ready = text.trim() !== "" && (!toLabels || labels.length > 0) && (!inWaves || (waves !== undefined && waveSeconds !== undefined));

@@ -19,7 +19,7 @@ export function UploadList({ conversation }: { conversation: string }) {
         <li key={u.id} className={u.error ? "upload refused" : "upload"}>
           <FileIcon />
           <span>
-            <b>{t(u.paused ? "pausedUpload" : waiting ? "waitingUpload" : "uploading", { name: u.name })}</b>
+            <b>{t(u.paused ? "pausedUpload" : waiting && !u.error ? "waitingUpload" : "uploading", { name: u.name })}</b>
             {!u.kept && <small>{t("notKept")}</small>}
             {u.error ? <small className="error" role="alert">{t("failed", { why: errorText(u.error) })}</small> : <progress value={u.part} max={1} aria-label={u.name} />}
             {u.speed && <small data-testid="upload-speed">{speedText(u.speed, t)}</small>}
