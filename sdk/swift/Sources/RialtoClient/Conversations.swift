@@ -22,6 +22,10 @@ final class Conversations {
     private var deletedMessages: Set<String> = []
     private var retrying: Task<Void, any Error>?
 
+    /// How often the server has confirmed settings, and which of these times was the last for a conversation.
+    private(set) var confirmations = 0
+    private var confirmed: [String: Int] = [:]
+
     init(tasks: Tasks, me: String, data: LocalData, api: ChatAPI, marks: Marks, history: History, options: ClientOptions) {
         self.tasks = tasks
         self.me = me
@@ -40,11 +44,19 @@ final class Conversations {
         return data.view(answer.id)
     }
 
+    /// Takes an answer over what is here. One that was asked for before settings were confirmed does not have them.
+    func merge(_ answer: ChatV1.Conversation, over was: Conversation?, asked: Int) -> Conversation {
+        let next = merged(was, answer)
+        if confirmed[answer.id] ?? 0 <= asked { return next }
+        return next.withSettings(of: data.view(answer.id))
+    }
+
     func refetch(_ id: String) async throws {
         var ops: [Op] = []
+        let asked = confirmations
         do {
             let answer = try await api.call(ChatV1.ChatService.getConversation, ChatV1.GetConversationRequest(conversation: id))
-            data.put(merged(data.conversations[id], answer), &ops) // what is here may have changed meanwhile
+            data.put(merge(answer, over: data.conversations[id], asked: asked), &ops) // what is here may have changed meanwhile
         } catch let error as RialtoError {
             if error.isOffline { throw error }
             // The user may not read it any more, and nothing is known of it that could be shown.
@@ -159,6 +171,8 @@ final class Conversations {
         let request = ChatV1.ConfigureRequest(conversation: id, pinned: told.pinned, muted: told.muted, archived: told.archived, draft: told.draft, markedUnread: told.markedUnread)
         do {
             let state = try await api.call(ChatV1.ChatService.configure, request)
+            confirmations += 1
+            confirmed[id] = confirmations
             var c = data.view(id)
             c.pending = c.pending?.without(told)
             data.put(merged(c, state), &ops)

@@ -79,6 +79,17 @@ func unconfirmedPart(_ old: Conversation, _ isSame: IsSame) -> Conversation {
 }
 
 extension Conversation {
+    /// With the settings of another view.
+    func withSettings(of other: Conversation) -> Conversation {
+        var next = self
+        next.pinned = other.pinned
+        next.muted = other.muted
+        next.archived = other.archived
+        next.draft = other.draft
+        next.markedUnread = other.markedUnread
+        return next
+    }
+
     /// What is known of recalled messages after a read cursor that moves. Where it does not reach the end, some may be counted that it passed.
     func recalledAfter(_ readSeq: Int64) -> Int64 { readSeq >= lastSeq ? 0 : recalled }
 

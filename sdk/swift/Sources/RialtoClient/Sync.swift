@@ -131,6 +131,7 @@ final class Sync {
 
     /// The stream is not whole from where we are: read the lists, and go on from `next`.
     private func rebuild(_ next: ChatV1.Position, drop: Bool) async throws {
+        let asked = conversations.confirmations
         let answers = try await api.conversations()
         let relations = try await api.relations()
         let isSame = drop ? try await waiting.compare() : nil
@@ -141,13 +142,14 @@ final class Sync {
             history.reset()
         }
         let known = data.conversations
-        data.dropAll(&ops)
-        for r in relations { data.put(r, &ops) }
-        for c in answers {
+        let merged = answers.map { c in
             var was = known[c.id]
             if let isSame { was = was.map { unconfirmedPart($0, isSame) } }
-            data.put(merged(was, c), &ops)
+            return conversations.merge(c, over: was, asked: asked)
         }
+        data.dropAll(&ops)
+        for r in relations { data.put(r, &ops) }
+        for c in merged { data.put(c, &ops) }
         data.position = next
         data.keep(ops)
         history.fillOpened()

@@ -4,6 +4,31 @@ import XCTest
 
 /// The stream, the outbox and the login of a whole client, with a server that loses, repeats and disorders.
 final class ClientTests: XCTestCase {
+    func testAnAnswerThatIsOlderThanSettingsThatTheServerConfirmedDoesNotUndoThem() async throws {
+        try await fake { server in
+            let client = try await server.loggedIn()
+            let wanted = ConversationSettings(pinned: true, draft: "half a sentence")
+            func settings(_ id: String) async throws -> [String] { try await first(client.conversation(id)).map { [$0.draft, "\($0.pinned)"] } ?? [] }
+            server.late = { ["GetConversation", "ListConversations"].contains($0) ? 5_000 : 0 }
+            server.conversations["9"] = ChatV1.Conversation(id: "9", kind: .group, title: "new", state: ChatV1.ConversationState(conversation: "9"))
+            server.write("first", conversation: "9")
+            try await server.until { server.calls.contains("GetConversation") } // its answer is on its way
+            try await client.configure("9", wanted)
+            try await first(client.conversation("9")) { $0?.title == "new" }
+            let read = try await settings("9")
+            XCTAssertEqual(read, ["half a sentence", "true"])
+
+            server.conversations[room]?.state = ChatV1.ConversationState(conversation: room)
+            server.calls = []
+            server.restored("kept", 5)
+            try await server.until { server.calls.contains("ListConversations") }
+            try await client.configure(room, wanted)
+            try await first(client.conversation(room)) { $0?.lastSeq == 5 }
+            let listed = try await settings(room)
+            XCTAssertEqual(listed, ["half a sentence", "true"])
+        }
+    }
+
     func testALostReceiptTheMessageGoesAgainAfterTheReconnectAndIsThereOnce() async throws {
         try await fake { server in
             let client = try await server.loggedIn()
