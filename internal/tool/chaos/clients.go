@@ -76,7 +76,13 @@ func (c *userPool) register(ctx context.Context, name string, devices int) (*use
 		return nil, err
 	}
 	handle := "c" + c.run + "." + name
-	if err := untilAnswered(ctx, func(ctx context.Context) error { return p.caller.Register(ctx, handle, password, name) }); err != nil {
+	if err := untilAnswered(ctx, func(ctx context.Context) error {
+		err := p.caller.Register(ctx, handle, password, name)
+		if connect.CodeOf(err) == connect.CodeAlreadyExists { // by an attempt whose answer came too late
+			err = p.caller.Login(ctx, handle, password)
+		}
+		return err
+	}); err != nil {
 		return nil, fmt.Errorf("registering %s: %w", name, err)
 	}
 	p.id = p.caller.User()
