@@ -94,7 +94,7 @@ chaos() {
 	stage "chaos: nodes, PostgreSQL and the network between them fail"
 	CHAOS_DIR=$TMPDIR/chaos scripts/chaos.sh 1 5 --for 45s --every 5s --longest 10s --calm 4s --noise 30s
 }
-# Latencies are checked only on an idle machine: docs/operating/chaos.md has those.
+# --noise: latencies are checked by hand, on an idle machine.
 roles() {
 	local layout
 	scripts/build.sh "$TMPDIR/rialto-for-roles" -tags faults ./cmd/rialto

@@ -44,25 +44,30 @@ func checkRoles(m *analysis) *Verdict {
 	receipts, deliveries, answers := m.appLatencies()
 	var parts []string
 	for _, roles := range slices.Sorted(maps.Keys(kinds)) {
-		var said []string
+		var figures []string
+		all := 0
 		for _, kind := range []struct {
 			name string
 			list []latency
 		}{{"receipts", receipts}, {"deliveries", deliveries}, {"answers", answers}} {
-			n, most := 0, latency{}
+			n, slowest := 0, latency{}
 			for _, l := range kind.list {
 				if slices.ContainsFunc(kinds[roles], func(w fault) bool { return l.begin < w.end && l.begin+l.took > w.begin }) {
-					if n++; l.took >= most.took {
-						most = l
+					if n++; l.took >= slowest.took {
+						slowest = l
 					}
 				}
 			}
-			if most.took >= late {
-				v.violate("while a node with %s restarted, %s at %s took %v", roles, most.what, at(most.begin), most.took)
+			if slowest.took >= late {
+				v.violate("while a node with %s restarted, %s at %s took %v", roles, slowest.what, at(slowest.begin), slowest.took)
 			}
-			said = append(said, fmt.Sprintf("%d %s within %s", n, kind.name, short(most.took)))
+			all += n
+			figures = append(figures, fmt.Sprintf("%d %s within %s", n, kind.name, short(slowest.took)))
 		}
-		parts = append(parts, fmt.Sprintf("%s, %d restarts: %s", roles, len(kinds[roles]), strings.Join(said, ", ")))
+		if all == 0 {
+			v.violate("while a node with %s restarted, apps sent, received and asked for nothing", roles)
+		}
+		parts = append(parts, fmt.Sprintf("%s, %d restarts: %s", roles, len(kinds[roles]), strings.Join(figures, ", ")))
 	}
 	for _, roles := range m.about.Roles {
 		if kinds[roles] == nil {

@@ -434,6 +434,10 @@ func TestEachViolationIsFound(t *testing.T) {
 			p.now += 5 * time.Second
 			p.deliver(bob, open, 6, alice, "late")
 		}},
+		{"ROLES", "apps do nothing while a node restarts", func(p *scenario) {
+			p.now += time.Minute
+			p.restart("feed", func() {})
+		}},
 		{"ROLES", "no node with some roles was restarted", func(p *scenario) { p.about.Roles = append(p.about.Roles, "worker") }},
 		{"MIXED", "an older build is refused without a reason", func(p *scenario) { p.build("n2", "older", "panic: nil map") }},
 		{"INV18", "not everything is delivered at the end", func(p *scenario) {

@@ -143,7 +143,7 @@ var (
 func roleOf(method, path string) string {
 	hasPrefix := func(prefix string) bool { return strings.HasPrefix(path, prefix) }
 	switch {
-	case path == "/v1/socket" || path == "/v1/events":
+	case path == "/v1/socket" || path == "/v1/events" || path == "/v1/stomp":
 		return roleGateway
 	case slices.ContainsFunc(chatServices, hasPrefix):
 		return roleChat

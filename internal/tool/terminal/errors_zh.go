@@ -75,6 +75,7 @@ var chineseErrors = map[string]string{
 	"give a label and its new name: /official @account relabel from:vip to:\"gold members\"":                                        "请给出标签和新名称：/official @account relabel from:vip to:\"金牌会员\"",
 	"no follower has this label; /official @account lists the labels":                                                               "没有关注者有这个标签，/official @account 可列出标签",
 	"there is such a label, and you cannot undo that the two become one: confirm with yes at the end":                               "已有同名标签，合并后无法撤销，请在末尾加 yes 确认",
+	"there is a label with yes at its end: give the one that you mean in quotes, and yes behind it":                                 "有一个以 yes 结尾的标签：请将所指的标签放在引号中，并在其后加 yes",
 	"this takes the label off everybody who has it, and you cannot undo it: confirm with /official @account remove label LABEL yes": "这将从所有人身上去掉此标签，且无法撤销，请用 /official @account remove label LABEL yes 确认",
 	"a user is an operator, an admin or none: /official @account operator @a admin":                                                 "用户可以是 operator、admin 或 none：/official @account operator @a admin",
 	"give a label, and then handles: /official @account label vip @alice @bob":                                                      "请给出标签和用户名：/official @account label vip @alice @bob",

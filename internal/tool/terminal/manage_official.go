@@ -351,6 +351,7 @@ func (s *screen) setOperator(ctx context.Context, a *chatv1.OfficialAccount, res
 
 // listFollowers lists a page of followers, in the order of their ids.
 func (s *screen) listFollowers(ctx context.Context, a *chatv1.OfficialAccount, label string) error {
+	label = labelIn(label)
 	r, err := call(ctx, s.client.Official().ListOfficialFollowers, &chatv1.ListOfficialFollowersRequest{User: a.User, Label: label})
 	if err != nil {
 		return err
@@ -378,7 +379,7 @@ func (s *screen) listFollowers(ctx context.Context, a *chatv1.OfficialAccount, l
 func labelFollowers(remove bool) func(*screen, context.Context, *chatv1.OfficialAccount, string) error {
 	return func(s *screen, ctx context.Context, a *chatv1.OfficialAccount, rest string) error {
 		label, handles, found := strings.Cut(" "+rest, " @")
-		if label = strings.TrimSpace(label); label == "" || !found {
+		if label = labelIn(label); label == "" || !found {
 			return errorf("give a label, and then handles: /official @account label vip @alice @bob")
 		}
 		users, err := s.usersOf(ctx, handles)

@@ -12,6 +12,7 @@ var (
 	errRelabel     = errorf("give a label and its new name: /official @account relabel from:vip to:\"gold members\"")
 	errNoLabel     = errorf("no follower has this label; /official @account lists the labels")
 	errMerge       = errorf("there is such a label, and you cannot undo that the two become one: confirm with yes at the end")
+	errQuoteLabel  = errorf("there is a label with yes at its end: give the one that you mean in quotes, and yes behind it")
 	errDeleteLabel = errorf("this takes the label off everybody who has it, and you cannot undo it: confirm with /official @account remove label LABEL yes")
 )
 
@@ -43,8 +44,14 @@ func (s *screen) deleteLabel(ctx context.Context, a *chatv1.OfficialAccount, res
 	if !confirmed || strings.TrimSpace(label) == "" {
 		return errDeleteLabel
 	}
-	return s.replaceLabel(ctx, a, strings.Trim(strings.TrimSpace(label), `"`), "")
+	if slices.Contains(a.Labels, rest) { // such as "gold yes", beside "gold"
+		return errQuoteLabel
+	}
+	return s.replaceLabel(ctx, a, labelIn(label), "")
 }
+
+// labelIn returns a label that may be in quotes, as those with spaces are in options.
+func labelIn(text string) string { return strings.Trim(strings.TrimSpace(text), `"`) }
 
 // replaceLabel replaces a label by another one, or deletes it if there is none. The server takes a label that nobody has for replaced, which may be a typing error here.
 func (s *screen) replaceLabel(ctx context.Context, a *chatv1.OfficialAccount, label, replacement string) error {
