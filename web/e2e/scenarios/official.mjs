@@ -94,7 +94,7 @@ async function toLabels(w, c, server, shop, alice) {
   for (let i = 1; i <= 9; i++) await form.getByRole("checkbox", { name: `region ${i}` }).uncheck();
   await form.getByRole("checkbox", { name: "wholesale" }).check();
   await form.getByRole("checkbox", { name: "Send in waves" }).check();
-  const percents = form.getByLabel("Percentages of followers reached, separated by commas");
+  const percents = form.getByLabel("Percent of followers reached after each wave, separated by commas");
   await percents.fill("50, 20");
   await form.getByText("at most 10, with the 100 that is added").waitFor();
   assert.ok(await send.isDisabled());
